@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Tests of the test system: a kernel's complaint is seen, a scenario's output is counted right.
+
+A checker that never fails checks nothing, so what must fail is tried here.
+"""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+VM = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(VM))
+import kernel_log  # noqa: E402
+
+
+def program(name):
+    """A program of ours without .py, as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(VM / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+suite = program("suite")
+
+BAD = """
+WARNING: CPU: 0 PID: 1 at drivers/infiniband/sw/x.c:12 f+0x1/0x2
+BUG: KASAN: slab-use-after-free in f+0x1/0x2
+BUG: unable to handle page fault for address: 0000000000000010
+BUG: sleeping function called from invalid context at kernel/locking/mutex.c:1
+WARNING: possible circular locking dependency detected
+WARNING: suspicious RCU usage
+UBSAN: array-index-out-of-bounds in x.c:3:4
+INFO: task rping:12 blocked for more than 60 seconds.
+rcu: INFO: rcu_sched self-detected stall on CPU
+watchdog: BUG: soft lockup - CPU#1 stuck for 22s!
+refcount_t: underflow; use-after-free.
+unregister_netdevice: waiting for v0 to become free. Usage count = 2
+kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+Oops: general protection fault, probably for non-canonical address 0xdead
+Kernel panic - not syncing: Attempted to kill init!
+list_del corruption. prev->next should be x, but was y
+BUG rxe_ooo_qp (Not tainted): Objects remaining on __kmem_cache_shutdown()
+""".strip().splitlines()
+
+GOOD = """
+rxe_ooo: loading out-of-tree module taints kernel.
+tsc: Unable to calibrate against PIT
+kasan: KernelAddressSanitizer initialized
+rcu: Preemptible hierarchical RCU implementation.
+v0: renamed from veth0
+""".strip().splitlines()
+
+
+class KernelLog(unittest.TestCase):
+    def test_bad(self):
+        for line in BAD:
+            with self.subTest(line):
+                self.assertEqual(len(kernel_log.reports(f"[    1.0] {line}\n")), 1)
+
+    def test_good(self):
+        for line in GOOD:
+            with self.subTest(line):
+                self.assertEqual(kernel_log.reports(f"[    1.0] {line}\n"), [])
+
+    def test_one_report_each(self):
+        log = "\n".join([BAD[0], "Call Trace:", " f+0x1", "---[ end trace ]---", "fine", BAD[1]])
+        first, second = kernel_log.reports(log)
+        self.assertTrue(first.endswith("end trace ]---"))
+        self.assertTrue(second.startswith("BUG: KASAN"))
+
+
+class Judge(unittest.TestCase):
+    def judge(self, status, *lines):
+        return [(t["name"], t["status"], t["reason"])
+                for t in suite.judge(pathlib.Path("10-x.sh"), status, list(lines), 9)]
+
+    def test_lines(self):
+        self.assertEqual(
+            self.judge(1, "ok a", "noise", "not ok b - it broke", "skip c - no room"),
+            [("a", "passed", ""), ("b", "failed", "it broke"), ("c", "skipped", "no room")])
+
+    def test_status_alone(self):
+        self.assertEqual(self.judge(0, "hello"), [("10-x", "passed", "")])
+        self.assertEqual(self.judge(77, "no netem"), [("10-x", "skipped", "no netem")])
+        self.assertEqual(self.judge(3, "oh"), [("10-x", "failed", "exit status 3: oh")])
+
+    def test_failure_after_ok(self):
+        self.assertEqual(self.judge(-11, "ok a")[1], ("10-x", "failed", "exit status -11: ok a"))
+
+    def test_no_end(self):
+        self.assertEqual(self.judge(None, "ok a")[1], ("10-x", "failed", "no end after 9 s"))
+
+    def test_a_skip_line_does_not_hide_a_failure(self):
+        self.assertEqual(self.judge(1, "skip a - x")[1][1], "failed")
+
+
+def main():
+    result = unittest.TextTestRunner(stream=sys.stdout).run(
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__]))
+    failed = len(result.failures) + len(result.errors)
+    print(f"vm: {result.testsRun - failed} passed, {failed} failed, {len(result.skipped)} skipped")
+    return 1 if failed or not result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
