@@ -37,7 +37,7 @@ def send(node, family, count):
 
 
 def heard(process):
-    output = process.communicate(timeout=20 * lib.SLOW)[0]
+    output = process.communicate(timeout=20 * lib.PATIENCE)[0]
     expect(process.returncode == 0, f"listener: {output.strip()}")
 
 

@@ -149,7 +149,7 @@ def pingpong(*options):
         wait_for(lambda: lib.listening(pair.b, port), 10, "the server listens")
         done = pair.a.sh([*argv(pair.a), pair.b.ip4], timeout=90)
         expect("usec/iter" in done.stdout, f"no result: {done.stdout[-200:]}")
-        output, _ = server.communicate(timeout=10 * lib.SLOW)
+        output, _ = server.communicate(timeout=10 * lib.PATIENCE)
         expect(server.returncode == 0, f"server: {output[-200:]}")
     finally:
         lib.stop(server)

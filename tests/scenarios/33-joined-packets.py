@@ -109,7 +109,7 @@ def a_capture_sees_packets():
         lib.wait_for(path.exists, 15, "tcpdump writes")
         delta = run(one, "--mtu", "1024")
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=20 * lib.PATIENCE)
         expect("tx_joined" not in delta, f"joined under a capture: {delta}")
         check_frames(path)
         expect("tx_joined" in run(one), "not joined again after the capture")

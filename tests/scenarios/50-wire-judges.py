@@ -54,7 +54,7 @@ def captured_run(name, on, ip6, netem=None):
             let_it_write(path)
         finally:
             process.terminate()
-            output, _ = process.communicate(timeout=20)
+            output, _ = process.communicate(timeout=20 * lib.PATIENCE)
     expect("0 packets dropped by kernel" in output, f"incomplete capture: {output[-200:]}")
     return path
 

@@ -63,7 +63,7 @@ def counted(node, before, expected):
         delta = lib.changed(before, node.counters())
         return {k: (delta.get(k, 0), v) for k, v in expected.items() if delta.get(k, 0) != v}
 
-    end = time.monotonic() + 20 * lib.SLOW
+    end = time.monotonic() + 20 * lib.PATIENCE
     while difference() and time.monotonic() < end:
         time.sleep(0.2)
     wrong = difference()

@@ -47,7 +47,7 @@ def run(pair, variant, *options, placement=None, target=None, timeout=60):
     try:
         expect(server.stdout.readline().strip() == "listening", "the target does not listen")
         done = pair.a.sh([WORK / "keyed-initiator", "--variant", variant, *common, *mine,
-                          "--limit", str(int(timeout * lib.SLOW)), "--source", pair.a.ip4, *options,
+                          "--limit", str(int(timeout * lib.PATIENCE)), "--source", pair.a.ip4, *options,
                           pair.b.ip4], check=False, timeout=timeout + 10)
     finally:
         output, _ = lib.stop(server) if server.poll() is None else server.communicate()
@@ -176,7 +176,7 @@ def captured(variant, placement):
         time.sleep(1)                       # tcpdump is behind the packets
     finally:
         dump.terminate()
-        output, _ = dump.communicate(timeout=20)
+        output, _ = dump.communicate(timeout=20 * lib.PATIENCE)
     expect(status == 0 and result["verified"], f"{status}: {result} {said}")
     expect("0 packets dropped by kernel" in output, f"incomplete capture: {output[-200:]}")
     number, opcodes = turns(path, bytes(int(b) for b in pair.a.ip4.split(".")))

@@ -48,7 +48,7 @@ def run_program(program, prefix="", env=None, netem=None, seconds=110):
         before = node.resources()
         process = node.popen([program, node.dev, node.gid()], env)
         try:
-            output, _ = process.communicate(timeout=seconds * lib.SLOW)
+            output, _ = process.communicate(timeout=seconds * lib.PATIENCE)
         except subprocess.TimeoutExpired:
             output, _ = lib.stop(process)
             output += f"\nnot ok {program}-ends - it hangs\n"

@@ -60,7 +60,7 @@ class Traffic:
         def argv(node):
             address = node.ip6 if ip6 else node.ip4
             return ["xfer", "--dev", node.dev, "--gid", node.gid(address), "--port", self.port,
-                    "--limit", str(limit * lib.SLOW)]
+                    "--limit", str(limit * lib.PATIENCE)]
 
         server = self.server_node
         self.server = server.popen(argv(server), env)
@@ -107,10 +107,10 @@ class Traffic:
 
 def finish(process, timeout):
     try:
-        return process.communicate(timeout=timeout * lib.SLOW)[0]
+        return process.communicate(timeout=timeout * lib.PATIENCE)[0]
     except Exception as error:      # pylint: disable=broad-except
         lib.stop(process)
-        raise lib.Failure(f"{process.args[-1]}: no end within {timeout * lib.SLOW} s") from error
+        raise lib.Failure(f"{process.args[-1]}: no end within {timeout * lib.PATIENCE} s") from error
 
 
 @contextlib.contextmanager

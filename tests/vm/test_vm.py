@@ -26,6 +26,7 @@ def program(name):
 
 
 suite = program("suite")
+guests = program("suite-guests")
 
 BAD = """
 WARNING: CPU: 0 PID: 1 at drivers/infiniband/sw/x.c:12 f+0x1/0x2
@@ -97,6 +98,37 @@ class Judge(unittest.TestCase):
 
     def test_a_skip_line_does_not_hide_a_failure(self):
         self.assertEqual(self.judge(1, "skip a - x")[1][1], "failed")
+
+
+def found(scenario, name, status, reason=""):
+    return {"scenario": scenario, "name": name, "status": status, "reason": reason, "seconds": 1}
+
+
+class Alone(unittest.TestCase):
+    """What runs once more by itself, and what that proves."""
+
+    def test_only_time_limits_get_a_second_run(self):
+        self.assertEqual(guests.only_late([
+            found("1.py", "a", "failed", "the monitor listens: not within 60 s"),
+            found("1.py", "b", "passed"),
+            found("2.py", "a", "failed", "no end within a minute"),
+            found("2.py", "2: kernel log", "failed", "WARNING: possible recursive locking"),
+            found("3.py", "a", "failed", "7 errors, expected none"),
+            found("4.py", "4", "failed", "no end after 900 s"),
+            found("5.py", "a", "skipped", "no end within a minute")]), ["1.py", "4.py"])
+
+    def test_second_run_replaces_the_first_and_says_so(self):
+        first = [found("1.py", "a", "failed", "x: not within 6 s"), found("1.py", "b", "passed"),
+                 found("2.py", "a", "passed")]
+        got = guests.replace(first, [found("1.py", "a", "passed"), found("1.py", "b", "passed")])
+        self.assertEqual([(t["scenario"], t["name"], t["status"], t.get("alone")) for t in got],
+                         [("1.py", "a", "passed", "x: not within 6 s"),
+                          ("1.py", "b", "passed", None), ("2.py", "a", "passed", None)])
+
+    def test_what_fails_again_has_failed(self):
+        first = [found("1.py", "a", "failed", "x: not within 6 s")]
+        got = guests.replace(first, [found("1.py", "a", "failed", "x: not within 6 s")])
+        self.assertEqual([(t["status"], t.get("alone")) for t in got], [("failed", None)])
 
 
 def main():
