@@ -22,6 +22,21 @@ __printf(3, 4) __noreturn
 void unit_fail(const char *file, int line, const char *fmt, ...);
 __noreturn void unit_skip(const char *why);
 
+/*
+ * A second test of the same: PSNs in the middle, and PSNs that wrap within
+ * three packets. The file's tests count from its @base.
+ */
+#define ALSO_OVER_THE_WRAP(fn)						\
+	static void fn##_also_over_the_wrap(void)			\
+	{								\
+		base = 100;						\
+		fn();							\
+		base = 0xfffffe;					\
+		fn();							\
+		base = 0xffffff;					\
+		fn();							\
+	}
+
 #define CHECK(cond)							\
 	do {								\
 		if (!(cond))						\

@@ -583,17 +583,6 @@ static void qp_fails_when_its_environment_does(void)
 	ue_stop();
 }
 
-#define BOTH(fn)						\
-	static void fn##_also_over_the_wrap(void)		\
-	{							\
-		base = 100;					\
-		fn();						\
-		base = 0xfffffe;				\
-		fn();						\
-		base = 0xffffff;				\
-		fn();						\
-	}
-
 #define REQ_TESTS(X)						\
 	X(send_is_cut_into_packets)				\
 	X(sizes_around_the_mtu)					\
@@ -633,7 +622,7 @@ static void qp_fails_when_its_environment_does(void)
 	X(source_that_goes_away)				\
 	X(qp_fails_when_its_environment_does)
 
-REQ_TESTS(BOTH)
+REQ_TESTS(ALSO_OVER_THE_WRAP)
 
 #define ROW(fn)	{ #fn, fn##_also_over_the_wrap },
 

@@ -157,15 +157,6 @@ static void packets_of_other_services_are_dropped(void)
 	ue_stop();
 }
 
-#define BOTH(fn)						\
-	static void fn##_also_over_the_wrap(void)		\
-	{							\
-		base = 100;					\
-		fn();						\
-		base = 0xfffffe;				\
-		fn();						\
-	}
-
 #define UC_TESTS(X)						\
 	X(request_completes_when_it_is_sent)			\
 	X(read_is_refused)					\
@@ -177,7 +168,7 @@ static void packets_of_other_services_are_dropped(void)
 	X(local_error_leads_to_sqe)				\
 	X(packets_of_other_services_are_dropped)
 
-UC_TESTS(BOTH)
+UC_TESTS(ALSO_OVER_THE_WRAP)
 
 #define ROW(fn)	{ #fn, fn##_also_over_the_wrap },
 

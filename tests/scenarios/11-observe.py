@@ -273,9 +273,7 @@ def giving_a_device_away_in_shared_mode_is_refused():
             sh(["ip", "netns", "del", "ns_to"])
 
 
-@case
-def nothing_is_left_and_the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

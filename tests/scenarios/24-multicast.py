@@ -167,9 +167,7 @@ def broken_packets_to_a_group():
             lib.stop(process)
 
 
-@case
-def nothing_is_left_and_the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 def one_device(family):

@@ -199,9 +199,7 @@ add_case("no-rules-placement-on", no_rules, True, SEED + 100)
 add_case("no-rules-placement-off", no_rules, False, SEED + 200)
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,10 @@ import json
 import lib
 import robustness
 from lib import add_case, case, expect, note
-from robustness import figure, traffic
+from robustness import MIXED, figure, traffic
 
 SEED = 76000
 SECONDS = 60 if robustness.LONG else 8
-SPEC = ("--op", "mix", "--vary", "--sges", "2", "-q", "8", "--size", "16384", "--timeout", "18")
 
 
 def keys(node):
@@ -27,8 +26,8 @@ def keys(node):
 def hostile(who, seed):
     with figure(f"hostile queues, {who}", seed) as row, lib.Pair() as pair:
         base = robustness.resources(pair)
-        with traffic(pair, *SPEC, env=lib.placement(True)) as there, \
-             traffic(pair, *SPEC, env=lib.placement(False), reverse=True) as back:
+        with traffic(pair, *MIXED, env=lib.placement(True)) as there, \
+             traffic(pair, *MIXED, env=lib.placement(False), reverse=True) as back:
             runs = [node.popen([*robustness.as_user(who), "hostile_queues", node.dev, node.gid(),
                                 str(SECONDS), str(seed + i * 1000), *map(str, keys(node))])
                     for i, node in enumerate(pair.nodes)]
@@ -61,9 +60,7 @@ add_case("rubbish-in-queues-by-root", hostile, "root", SEED)
 add_case("rubbish-in-queues-by-nobody", hostile, "nobody", SEED + 10000)
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

@@ -11,17 +11,16 @@ import json
 import lib
 import robustness
 from lib import add_case, case, expect, note
-from robustness import figure, traffic
+from robustness import MIXED, figure, traffic
 
 SEED = 77000
 SECONDS = 300 if robustness.LONG else 12
-SPEC = ("--op", "mix", "--vary", "--sges", "2", "-q", "8", "--size", "16384", "--timeout", "18")
 
 
 def fuzz(who, seed):
     with figure(f"uverbs fuzz, {who}", seed) as row, lib.Pair() as pair:
         base = robustness.resources(pair)
-        with traffic(pair, *SPEC) as there:
+        with traffic(pair, *MIXED) as there:
             node = pair.a
             run = node.popen([*robustness.as_user(who), "uverbs_fuzz", node.dev, node.gid(),
                               str(SECONDS), str(seed)])
@@ -39,9 +38,7 @@ add_case("verbs-changed-on-their-way-by-root", fuzz, "root", SEED)
 add_case("verbs-changed-on-their-way-by-nobody", fuzz, "nobody", SEED + 10000)
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

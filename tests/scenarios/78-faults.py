@@ -16,10 +16,9 @@ import time
 import lib
 import robustness
 from lib import add_case, case, expect, wait_for
-from robustness import figure, traffic
+from robustness import MIXED, figure, traffic
 
 # Retries for 8 seconds at least: longer than any of these faults.
-SPEC = ("--op", "mix", "--vary", "--sges", "2", "-q", "8", "--size", "16384", "--timeout", "18")
 TIMES = 10 if robustness.LONG else 1
 
 
@@ -35,8 +34,8 @@ def under_traffic(name, fault, **how):
     """Verified traffic in both directions before, during and after the fault."""
     with figure(f"fault under traffic: {name}") as row, lib.Pair(**how) as pair:
         base = robustness.resources(pair)
-        with traffic(pair, *SPEC, env=lib.placement(True)) as there, \
-             traffic(pair, *SPEC, env=lib.placement(False), reverse=True, ip6=True) as back:
+        with traffic(pair, *MIXED, env=lib.placement(True)) as there, \
+             traffic(pair, *MIXED, env=lib.placement(False), reverse=True, ip6=True) as back:
             flows(pair)
             for _ in range(TIMES):
                 fault(pair, (there, back))
@@ -235,7 +234,7 @@ def out_of_memory_killer():
         raise lib.Skip("no SysRq in this kernel")
     with figure("fault under traffic: out of memory") as row, lib.Pair() as pair:
         base = robustness.resources(pair)
-        with traffic(pair, *SPEC) as there, traffic(pair, *SPEC, reverse=True) as victim:
+        with traffic(pair, *MIXED) as there, traffic(pair, *MIXED, reverse=True) as victim:
             pathlib.Path(f"/proc/{victim.client.pid}/oom_score_adj").write_text("1000",
                                                                                  encoding="ascii")
             flows(pair)
@@ -253,7 +252,7 @@ def connects_and_disconnects():
     """Programs come and go beside the traffic."""
     with figure("connects and disconnects under traffic") as row, lib.Pair() as pair:
         base = robustness.resources(pair)
-        with traffic(pair, *SPEC) as there:
+        with traffic(pair, *MIXED) as there:
             end = time.monotonic() + (60 if robustness.LONG else 5) * lib.SLOW
             while time.monotonic() < end:
                 lib.verified(lib.xfer(pair, "--op", "mix", "-n", "32", "--vary", "--settle", "0"))
@@ -268,7 +267,7 @@ def device_goes(how):
          contextlib.ExitStack() as stack:
         node = pair.a
         for _ in range(3 * TIMES):
-            with traffic(pair, *SPEC) as there, traffic(pair, *SPEC, reverse=True) as back:
+            with traffic(pair, *MIXED) as there, traffic(pair, *MIXED, reverse=True) as back:
                 flows(pair)
                 begin = time.monotonic()
                 if how == "link del and add":
@@ -304,9 +303,7 @@ add_case("module-is-removed-and-loaded", device_goes, "rmmod")
 add_case("netdev-visits-another-namespace", device_goes, "netdev visits another namespace")
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

@@ -99,9 +99,7 @@ def packets_find_no_memory():
         robustness.nothing_left(pair, base)
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

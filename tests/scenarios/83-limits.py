@@ -68,9 +68,7 @@ if LONG:    # it pins two million pages
     add_case("more-than-the-longest-message-is-refused", longer_than_the_longest)
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

@@ -186,9 +186,7 @@ def soak():
                f"{row['kernel_MB']}")
 
 
-@case
-def the_module_unloads():
-    lib.unload(lib.DRIVER)
+case(lib.the_module_unloads)
 
 
 if __name__ == "__main__":

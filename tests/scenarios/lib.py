@@ -246,6 +246,11 @@ def unload(driver=None):
             sh(["modprobe", "-r", name], timeout=30)
 
 
+def the_module_unloads():
+    """A scenario's last case: nothing holds the module any more."""
+    unload(DRIVER)
+
+
 class Pair:
     """Two nodes joined by a veth pair; devices on both unless told otherwise.
 

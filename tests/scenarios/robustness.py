@@ -17,6 +17,8 @@ from lib import expect, wait_for
 
 LONG = bool(int(os.environ.get("RXE_OOO_LONG", "0")))
 FIGURES = Figures("robustness")
+# Verified traffic of every kind, for traffic() below.
+MIXED = ("--op", "mix", "--vary", "--sges", "2", "-q", "8", "--size", "16384", "--timeout", "18")
 
 
 def amount(short):

@@ -15,8 +15,8 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe_ooo.h>
 #include <signal.h>
-#include <sys/wait.h>
 
+#include "generation.h"
 #include "verbs_test.h"
 
 #define RINGS_MAX	128
@@ -564,21 +564,6 @@ static void abuse(const char *device, int index, uint64_t seed)
 	}
 }
 
-/* The provider may trip over the rubbish as well. False: it could not even start. */
-static bool generation(const char *device, int index, uint64_t seed)
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		abuse(device, index, seed);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		die("fork");
-	return WIFSIGNALED(status);
-}
-
 static int generations(char **argv, int argc)
 {
 	double end = now() + atoi(argv[3]);
@@ -591,7 +576,7 @@ static int generations(char **argv, int argc)
 	for (i = 5; i < argc && num_keys < 60; i++)
 		keys[num_keys++] = strtoul(argv[i], NULL, 0);
 	for (n = 0; now() < end; n++)
-		if (!generation(argv[1], atoi(argv[2]), seed + n))
+		if (!generation(abuse, argv[1], atoi(argv[2]), seed + n))
 			return 1;
 	printf("{\"generations\": %d, \"words\": %llu, \"entries\": %llu, \"posts\": %llu, "
 	       "\"verbs\": %llu}\n", n, (unsigned long long)tally->words,

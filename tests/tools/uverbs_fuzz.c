@@ -18,8 +18,8 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
+#include "generation.h"
 #include "verbs_test.h"
 
 #define ATTRS_MAX	32
@@ -694,21 +694,6 @@ static void abuse(const char *device, int index, uint64_t seed)
 	fuzz((void *)(uintptr_t)(seed * 4 + 3));
 }
 
-/* libibverbs may trip over answers that it did not expect. False: it could not even start. */
-static bool generation(const char *device, int index, uint64_t seed)
-{
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		abuse(device, index, seed);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		die("fork");
-	return WIFSIGNALED(status);
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t seed;
@@ -725,7 +710,7 @@ int main(int argc, char **argv)
 	if (tally == MAP_FAILED)
 		die("mmap");
 	for (n = 0; now() < end; n++)
-		if (!generation(argv[1], atoi(argv[2]), seed + n))
+		if (!generation(abuse, argv[1], atoi(argv[2]), seed + n))
 			return 1;
 	printf("{\"generations\": %d", n);
 	for (i = 0; i < KINDS; i++)

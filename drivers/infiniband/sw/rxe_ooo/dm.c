@@ -91,9 +91,7 @@ struct ib_mr *rxo_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ib, struct ib_dm_mr_
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mr->kva = to_rdm(ib)->mmap->mem + attr->offset;
-	mr->length = attr->length;
-	mr->state = RXO_MR_VALID;
-	return rxo_mr_finish(mr);
+	return rxo_mr_finish_valid(mr, 0, attr->length);
 }
 
 void rxo_dm_query(struct ib_dm *ib, struct rxe_ooo_dm_query_resp *resp)

@@ -93,6 +93,15 @@ struct ib_mr *rxo_mr_finish(struct rxo_mr *mr)
 	return &mr->ib;
 }
 
+/* The same for one that can be used at once. */
+struct ib_mr *rxo_mr_finish_valid(struct rxo_mr *mr, u64 iova, u64 length)
+{
+	mr->iova = iova;
+	mr->length = length;
+	mr->state = RXO_MR_VALID;
+	return rxo_mr_finish(mr);
+}
+
 void rxo_mr_put(struct rxo_mr *mr)
 {
 	if (refcount_dec_and_test(&mr->refs))
@@ -106,9 +115,7 @@ struct ib_mr *rxo_get_dma_mr(struct ib_pd *pd, int access)
 
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->length = ~0ULL;
-	mr->state = RXO_MR_VALID;
-	return rxo_mr_finish(mr);
+	return rxo_mr_finish_valid(mr, 0, ~0ULL);
 }
 
 /* Fast registration: a key and room for @max_num_sg pages; invalid until a REG_MR. */
@@ -225,10 +232,7 @@ struct ib_mr *rxo_reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int 
 		rxo_mr_free(mr);
 		return ERR_PTR(err);
 	}
-	mr->iova = iova;
-	mr->length = length;
-	mr->state = RXO_MR_VALID;
-	return rxo_mr_finish(mr);
+	return rxo_mr_finish_valid(mr, iova, length);
 }
 
 /* Windows that are bound to it must go first (IBTA 10.6.7.2.6). */

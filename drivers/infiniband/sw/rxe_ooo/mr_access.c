@@ -180,13 +180,14 @@ enum ooo_result rxo_mr_write_skb(struct rxo_qp *qp, struct rxo_pd *pd, u32 key, 
 	return res;
 }
 
-enum ooo_result rxo_mr_write(struct rxo_qp *qp, struct rxo_pd *pd, u32 key, u64 va,
-			     u32 access, const void *src, u32 len)
+/* Between the region and kernel memory. */
+static enum ooo_result mr_copy(struct rxo_qp *qp, struct rxo_pd *pd, u32 key, u64 va,
+			       u32 access, void *buf, u32 len, bool to_mr)
 {
 	enum ooo_result res;
 	struct mr_span s;
 	u32 done, n;
-	void *to;
+	void *mem;
 
 	if (!len)
 		return OOO_OK;
@@ -194,34 +195,27 @@ enum ooo_result rxo_mr_write(struct rxo_qp *qp, struct rxo_pd *pd, u32 key, u64 
 	if (res != OOO_OK)
 		return res;
 	for (done = 0; done < len; done += n) {
-		to = mr_map(s.mr, s.va + done, len - done, &n);
-		memcpy(to, src + done, n);
-		mr_unmap(s.mr, to);
+		mem = mr_map(s.mr, s.va + done, len - done, &n);
+		if (to_mr)
+			memcpy(mem, buf + done, n);
+		else
+			memcpy(buf + done, mem, n);
+		mr_unmap(s.mr, mem);
 	}
 	span_end(&s);
 	return OOO_OK;
 }
 
+enum ooo_result rxo_mr_write(struct rxo_qp *qp, struct rxo_pd *pd, u32 key, u64 va,
+			     u32 access, const void *src, u32 len)
+{
+	return mr_copy(qp, pd, key, va, access, (void *)src, len, true);
+}
+
 enum ooo_result rxo_mr_read(struct rxo_qp *qp, struct rxo_pd *pd, u32 key, u64 va,
 			    u32 access, void *dst, u32 len)
 {
-	enum ooo_result res;
-	struct mr_span s;
-	u32 done, n;
-	void *from;
-
-	if (!len)
-		return OOO_OK;
-	res = span_begin(&s, qp, pd, key, va, len, access);
-	if (res != OOO_OK)
-		return res;
-	for (done = 0; done < len; done += n) {
-		from = mr_map(s.mr, s.va + done, len - done, &n);
-		memcpy(dst + done, from, n);
-		mr_unmap(s.mr, from);
-	}
-	span_end(&s);
-	return OOO_OK;
+	return mr_copy(qp, pd, key, va, access, dst, len, false);
 }
 
 /*

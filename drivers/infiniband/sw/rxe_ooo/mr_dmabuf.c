@@ -90,10 +90,7 @@ struct ib_mr *rxo_reg_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 io
 		rxo_mr_free(mr);
 		return ERR_PTR(err);
 	}
-	mr->iova = iova;
-	mr->length = length;
-	mr->state = RXO_MR_VALID;
-	return rxo_mr_finish(mr);
+	return rxo_mr_finish_valid(mr, iova, length);
 }
 
 #else

@@ -161,6 +161,7 @@ struct ib_mr *rxo_reg_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int 
 /* A region that nobody can find yet; mr_finish() publishes and mr_free() forgets it. */
 struct rxo_mr *rxo_mr_new(struct ib_pd *pd, enum rxo_mr_type type, int access);
 struct ib_mr *rxo_mr_finish(struct rxo_mr *mr);		/* consumes it on error */
+struct ib_mr *rxo_mr_finish_valid(struct rxo_mr *mr, u64 iova, u64 length);	/* as well */
 void rxo_mr_free(struct rxo_mr *mr);
 /* Puts a key into force; the caller has filled in everything else. */
 int rxo_mr_publish(struct rxo_mr *mr);

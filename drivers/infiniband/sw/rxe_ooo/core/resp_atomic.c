@@ -5,19 +5,6 @@
  */
 #include "resp_priv.h"
 
-static enum resp_verdict verdict_of(enum ooo_result res)
-{
-	switch (res) {
-	case OOO_OK:
-		return RESP_DONE;
-	case OOO_LATER:
-	case OOO_AGAIN:
-		return RESP_LATER;
-	default:
-		return RESP_NAK_ACCESS;
-	}
-}
-
 enum resp_verdict ooo_resp_exec_atomic(struct ooo_ep *ep, struct resp_turn *turn)
 {
 	const struct ooo_hdr *h = &turn->pkt->h;
@@ -34,8 +21,8 @@ enum resp_verdict ooo_resp_exec_atomic(struct ooo_ep *ep, struct resp_turn *turn
 	if (verdict != RESP_DONE)
 		return verdict;
 	r = ooo_resp_reply_reserve(ep);
-	verdict = verdict_of(ooo_env_atomic(ep, h->rkey, h->va, swap, operand, h->swap_add,
-					    &r->orig));
+	verdict = ooo_resp_verdict(ooo_env_atomic(ep, h->rkey, h->va, swap, operand,
+						  h->swap_add, &r->orig));
 	if (verdict != RESP_DONE)
 		return verdict;
 	r->kind = OOO_REPLY_ATOMIC;
@@ -56,7 +43,7 @@ enum resp_verdict ooo_resp_exec_atomic_write(struct ooo_ep *ep, struct resp_turn
 		return RESP_NAK_ACCESS;
 	verdict = ooo_resp_reply_room(ep);
 	if (verdict == RESP_DONE)
-		verdict = verdict_of(ooo_env_atomic_write(ep, h->rkey, h->va, turn->pkt));
+		verdict = ooo_resp_verdict(ooo_env_atomic_write(ep, h->rkey, h->va, turn->pkt));
 	if (verdict != RESP_DONE)
 		return verdict;
 	ooo_resp_reply_reserve(ep)->kind = OOO_REPLY_EMPTY;

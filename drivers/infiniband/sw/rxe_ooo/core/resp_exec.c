@@ -17,6 +17,20 @@ static bool follows(const struct ooo_ep *ep, u32 info)
 	return message == OOO_MSG_WRITE;
 }
 
+/* What memory's answer to an operation means for it. */
+enum resp_verdict ooo_resp_verdict(enum ooo_result res)
+{
+	switch (res) {
+	case OOO_OK:
+		return RESP_DONE;
+	case OOO_LATER:
+	case OOO_AGAIN:
+		return RESP_LATER;
+	default:
+		return RESP_NAK_ACCESS;
+	}
+}
+
 static enum resp_verdict dispatch(struct ooo_ep *ep, struct resp_turn *turn)
 {
 	if (!follows(ep, turn->info))

@@ -28,16 +28,8 @@ static enum resp_verdict flush(struct ooo_ep *ep, const struct ooo_hdr *h)
 		return RESP_NAK_INVALID;
 	if (rights(type) & ~ep->attr.access)
 		return RESP_NAK_ACCESS;
-	switch (ooo_env_flush(ep, h->rkey, h->va, h->dma_len, type,
-			      select == FETH_WHOLE_REGION)) {
-	case OOO_OK:
-		return RESP_DONE;
-	case OOO_LATER:
-	case OOO_AGAIN:
-		return RESP_LATER;
-	default:
-		return RESP_NAK_ACCESS;
-	}
+	return ooo_resp_verdict(ooo_env_flush(ep, h->rkey, h->va, h->dma_len, type,
+					      select == FETH_WHOLE_REGION));
 }
 
 enum resp_verdict ooo_resp_exec_flush(struct ooo_ep *ep, struct resp_turn *turn)

@@ -51,6 +51,7 @@ enum resp_verdict ooo_resp_exec_atomic(struct ooo_ep *ep, struct resp_turn *turn
 enum resp_verdict ooo_resp_exec_atomic_write(struct ooo_ep *ep, struct resp_turn *turn);
 enum resp_verdict ooo_resp_exec_flush(struct ooo_ep *ep, struct resp_turn *turn);
 enum ooo_result ooo_resp_check_reth(struct ooo_ep *ep, const struct ooo_hdr *h, u32 access);
+enum resp_verdict ooo_resp_verdict(enum ooo_result res);
 
 /* resp_recv.c: receive requests */
 enum resp_verdict ooo_resp_recv_get(struct ooo_ep *ep, u32 srqn);
