@@ -92,17 +92,40 @@ static void early_packet_that_asks_is_reported(void)
 	ue_stop();
 }
 
-static void eighth_early_packet_is_reported(void)
+/* How many packets come early, from @seq on, until one is reported; at most 100. */
+static u32 early_until_reported(u32 seq)
 {
-	u32 i;
+	u32 n, sent = ue.n_sent;
+
+	for (n = 1; n <= 100; n++) {
+		rx_write(seq++, CAP, false);
+		if (ue.n_sent > sent)
+			return n;
+	}
+	return 0;
+}
+
+static void thirty_second_early_packet_is_reported(void)
+{
+	ue_start_capable(0, true);
+	CHECK_EQ(early_until_reported(1), 32);
+	CHECK_EQ(ue_last()->h.sack.bits[0], 0x1fffffffeull);
+	CHECK_EQ(early_until_reported(33), 32);
+	ue_stop();
+}
+
+/* There every eighth, until there have been 1024 without a repetition. */
+static void where_packets_get_lost_more_are_reported(void)
+{
+	u32 round, seq = 1;
 
 	ue_start_capable(0, true);
-	for (i = 1; i < 8; i++)
-		rx_write(i, CAP, false);
-	CHECK_EQ(ue.n_sent, 0);
-	rx_write(8, CAP, false);
-	CHECK_EQ(ue.n_sent, 1);
-	CHECK_EQ(ue.sent[0].h.sack.bits[0], 0x1fe);
+	rx_write(0, CAP | RETX, false);
+	for (round = 0; round < 1024 / 8; round++, seq += 9) {
+		CHECK_EQ(early_until_reported(seq + 1), 8);
+		rx_write(seq, CAP, false);
+	}
+	CHECK_EQ(early_until_reported(seq + 1), 32);
 	ue_stop();
 }
 
@@ -707,7 +730,8 @@ const struct unit_test sack_tests[] = {
 	UNIT_TEST(switched_off_nothing_is_shown_or_believed),
 	UNIT_TEST(plain_peer_gets_no_extension),
 	UNIT_TEST(early_packet_that_asks_is_reported),
-	UNIT_TEST(eighth_early_packet_is_reported),
+	UNIT_TEST(thirty_second_early_packet_is_reported),
+	UNIT_TEST(where_packets_get_lost_more_are_reported),
 	UNIT_TEST(needless_repetition_is_reported),
 	UNIT_TEST(congestion_mark_is_echoed),
 	UNIT_TEST(only_the_holes_are_sent_again),

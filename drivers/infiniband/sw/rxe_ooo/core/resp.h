@@ -98,6 +98,7 @@ struct ooo_resp {
 	u8 fresh;	/* ACKs that still have to carry @ce or @needless */
 	u8 needless;	/* repeated requests that had been here */
 	u8 sweep_turn;	/* SACKs until an older part of what is here is told again */
+	u16 lossy;	/* early packets for which loss is still expected */
 	u16 ce;		/* requests with a congestion mark */
 	u32 needless_seq;
 	u32 newest;	/* the last that came early */

@@ -3,12 +3,15 @@
  * What a capable peer is told beyond the acknowledged PSN: which packets are
  * here already, and which were repeated for nothing (docs/wire.md). The peer
  * decides by time what is lost, so nothing is urgent: an ACK goes out when it
- * is asked for, for every eighth early packet, for one
- * that cannot ask (READ...), and for what was repeated.
+ * is asked for, for every 32nd early packet, for one that cannot ask (READ...),
+ * and for what was repeated. Once something was repeated, packets do get lost
+ * here, and every eighth early packet is told, so that holes are found sooner.
  */
 #include "resp_priv.h"
 
-#define EARLY_ACK	8u	/* packets */
+#define EARLY_ACK	32u	/* packets */
+#define EARLY_ACK_LOSSY	8u	/* packets, where some were repeated lately: */
+#define LOSSY_FOR	1024u	/* early packets since the last repeated one */
 #define SWEEP_EVERY	4u	/* SACKs: one of so many tells an older part */
 #define SACK_BITS	(64 * OOO_SACK_WORDS)
 
@@ -20,6 +23,8 @@ static bool is_repeated(const struct ooo_ep *ep, const struct ooo_pkt *pkt)
 /* Every request that arrives. */
 void ooo_resp_note(struct ooo_ep *ep, const struct ooo_pkt *pkt)
 {
+	if (is_repeated(ep, pkt))
+		ep->resp.lossy = LOSSY_FOR;
 	if (!pkt->ce)
 		return;
 	ep->resp.ce++;
@@ -30,12 +35,15 @@ void ooo_resp_note(struct ooo_ep *ep, const struct ooo_pkt *pkt)
 void ooo_resp_note_early(struct ooo_ep *ep, const struct ooo_pkt *pkt, u32 seq)
 {
 	struct ooo_resp *resp = &ep->resp;
+	u32 every = resp->lossy ? EARLY_ACK_LOSSY : EARLY_ACK;
 
 	resp->newest = seq;
 	if (!ep->capable)
 		return;
+	if (resp->lossy)
+		resp->lossy--;
 	resp->early_acks++;
-	if (pkt->h.ack_req || is_repeated(ep, pkt) || resp->early_acks >= EARLY_ACK ||
+	if (pkt->h.ack_req || is_repeated(ep, pkt) || resp->early_acks >= every ||
 	    !(ooo_opcode_info(pkt->h.opcode) & (OOO_IS_SEND | OOO_IS_WRITE)))
 		resp->ack_due = true;
 }
