@@ -195,6 +195,18 @@ static void try_more(struct ooo_ep *ep, u64 now)
 	      flow->window + flow->window / 2 + 1, now);
 }
 
+/* The rate that a larger window has to bring: a third of what it would if nothing else held. */
+static u64 enough_with_more(const struct ooo_ep *ep)
+{
+	const struct ooo_req_flow *flow = &ep->req.flow;
+
+	if (loss(ep) > flow->loss + flow->loss / 4 + LOSS_MUCH)
+		return OOO_NEVER;	/* a queue overflows */
+	if (flow->startup)
+		return flow->rate + flow->rate / 4;
+	return flow->rate + flow->rate / 6;
+}
+
 static void try_less(struct ooo_ep *ep, u64 now)
 {
 	struct ooo_req_flow *flow = &ep->req.flow;
@@ -236,14 +248,11 @@ static void after_base(struct ooo_ep *ep, u64 rate, u64 now)
 static void after_more(struct ooo_ep *ep, u64 rate, u64 now)
 {
 	struct ooo_req_flow *flow = &ep->req.flow;
-	u64 enough = flow->rate + (flow->startup ? flow->rate / 4 : flow->rate / 6);
 
 	if (!flow->limited)
 		return measure(ep, now);
-	if (loss(ep) > 2 * flow->loss + LOSS_MUCH)
-		enough = OOO_NEVER;	/* a queue overflows */
 	note_best(flow, rate);
-	if (rate >= enough) {
+	if (rate >= enough_with_more(ep)) {
 		flow->rate = rate;
 		flow->up_step = 0;
 		return flow->window < most(ep) ? try_more(ep, now) :
@@ -276,6 +285,8 @@ static void after_less(struct ooo_ep *ep, u64 rate, u64 now)
 	flow->startup = false;
 	note_best(flow, rate);
 	if (rate >= enough_with_less(ep)) {
+		flow->rate = max_t(u64, flow->rate, rate);	/* many steps down are not one */
+		flow->loss = loss(ep);
 		flow->down_step = 0;
 		if (flow->window > (queue_stands(ep) ? least(ep) : least_for_loss(ep)))
 			return try_less(ep, now);
