@@ -36,7 +36,7 @@ class Row:
     def __init__(self, pair, driver, ooo, op, qdisc):
         self.pair, self.driver, self.ooo, self.op, self.qdisc = pair, driver, ooo, op, qdisc
         self.slow = driver == "rxe" and qdisc == "reorder"
-        self.speeds, self.delta = [], {}
+        self.speeds, self.delta, self.deltas = [], {}, []
         self.messages, self.verified, self.note, self.failed = 0, False, "", False
 
     @property
@@ -62,7 +62,8 @@ class Row:
         before = self.pair.counters()
         speed, messages = lib.goodput(self.pair, f"ib_{self.op.lower()}_bw", SIZE, seconds,
                                       "-m", str(MTU), env=self.env)
-        for name, value in lib.changed(before, self.pair.counters()).items():
+        self.deltas.append(lib.changed(before, self.pair.counters()))
+        for name, value in self.deltas[-1].items():
             self.delta[name] = self.delta.get(name, 0) + value
         self.speeds.append(speed)
         self.messages += messages

@@ -58,12 +58,21 @@ def stock_ratio(op, ooo):
     expect(mixed >= stock, f"{mixed:.2f} MB/s reordered, stock in order {stock:.2f}")
 
 
+def resent_share(delta):
+    """Of all packets of a round, those that were sent again, or the NAKs if they are more."""
+    counts = lib.summary("rxe_ooo", delta)
+    return max(counts["retransmitted"], counts["naks"]) / counts["packets"]
+
+
 def resent(op, ooo):
+    """The median round: in a round in which the machine stood still, packets were late by that."""
     for qdisc in demo.QDISCS:
-        counts = lib.summary("rxe_ooo", demo.find(rows(), "rxe_ooo", ooo, op, qdisc).delta)
-        bad = max(counts["retransmitted"], counts["naks"]) / counts["packets"]
-        note(f"{qdisc}: {counts}, {100 * bad:.3f} %")
-        expect(bad <= RESENT, f"{qdisc}: {counts}: {100 * bad:.3f} % > {100 * RESENT} %")
+        row = demo.find(rows(), "rxe_ooo", ooo, op, qdisc)
+        shares = [resent_share(delta) for delta in row.deltas]
+        bad = lib.median(shares)
+        note(f"{qdisc}: {lib.summary('rxe_ooo', row.delta)}, of each round "
+             + " ".join(f"{100 * share:.3f} %" for share in shares))
+        expect(bad <= RESENT, f"{qdisc}: {100 * bad:.3f} % > {100 * RESENT} %")
 
 
 def stock_collapses(op):
