@@ -46,7 +46,7 @@ static const struct rate_case cases[] = {
 	  .least = 0.9, .most_again = 0.001 },
 	{ "two paths 0.25 and 8 ms", MS / 8, .speed = LINK, .slow_by = 3875000, .relative_to = 1,
 	  .least = 0.75, .most_again = 0.005 },
-	{ "queue 1ms", MS, .speed = LINK, .queue = MS, .relative_to = 1, .least = 0.7 },
+	{ "queue 1ms", MS, .speed = LINK, .queue = MS, .relative_to = 1, .least = 0.82 },
 	{ "queue 1ms marks", MS, .speed = LINK, .queue = 4 * MS, .mark = MS / 2, .relative_to = 1,
 	  .least = 0.95 },
 	{ "two routes 1 and 3 ms", 0, .speed = LINK / 8, .paths = 2, .route = { MS, 3 * MS },
