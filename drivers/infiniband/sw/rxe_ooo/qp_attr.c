@@ -15,6 +15,7 @@ struct change {
 	int mask;
 	enum ib_qp_state from, to;
 	u32 flags;		/* RXE_OOO_MODIFY_QP_* */
+	bool ooo;		/* in force afterwards */
 	struct rxo_av av;	/* IB_QP_AV: ready to use */
 };
 
@@ -221,7 +222,7 @@ static void transition(struct rxo_qp *qp, const struct change *c)
 	bool more;
 
 	if (c->from == IB_QPS_INIT && c->to == IB_QPS_RTR)
-		qp->ep.attr.ooo = choose_ooo(qp, c->flags);
+		qp->ep.attr.ooo = c->ooo;
 	if (c->to == IB_QPS_SQD && c->from != IB_QPS_SQD)
 		qp->sqd_notify = (c->mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 				 c->attr->en_sqd_async_notify;
@@ -268,7 +269,26 @@ static int prepare_av(struct rxo_qp *qp, struct change *c)
 	return err;
 }
 
-static int modify(struct rxo_qp *qp, struct change *c)
+static bool ooo_afterwards(const struct rxo_qp *qp, const struct change *c)
+{
+	if (c->from == IB_QPS_INIT && c->to == IB_QPS_RTR)
+		return choose_ooo(qp, c->flags);
+	return c->to != IB_QPS_RESET && qp->ep.attr.ooo;
+}
+
+/* Before anything changes: a call that user space sees fail has had no effect. */
+static int answer(struct rxo_qp *qp, struct change *c, struct ib_udata *udata)
+{
+	struct rxe_ooo_modify_qp_resp resp = {
+		.ooo_default = READ_ONCE(qp->dev->ooo_default),
+	};
+
+	c->ooo = ooo_afterwards(qp, c);
+	resp.ooo = c->ooo;
+	return rxo_udata_out(udata, &resp, sizeof(resp));
+}
+
+static int modify(struct rxo_qp *qp, struct change *c, struct ib_udata *udata)
 {
 	int err;
 
@@ -278,20 +298,12 @@ static int modify(struct rxo_qp *qp, struct change *c)
 	if (!err)
 		err = prepare_av(qp, c);
 	if (!err)
+		err = answer(qp, c, udata);
+	if (!err)
 		err = apply(qp, c);
 	/* The old one if it was replaced, the new one if it was not used, or none. */
 	rxo_av_destroy(&c->av);
 	return err;
-}
-
-static int answer(struct rxo_qp *qp, struct ib_udata *udata)
-{
-	struct rxe_ooo_modify_qp_resp resp = {
-		.ooo = qp->ep.attr.ooo,
-		.ooo_default = READ_ONCE(qp->dev->ooo_default),
-	};
-
-	return rxo_udata_out(udata, &resp, sizeof(resp));
 }
 
 int rxo_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
@@ -316,9 +328,7 @@ int rxo_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib
 	c->flags = req.flags;
 
 	mutex_lock(&qp->modify_lock);
-	err = modify(qp, c);
-	if (!err)
-		err = answer(qp, udata);
+	err = modify(qp, c, udata);
 	mutex_unlock(&qp->modify_lock);
 	kfree(c);
 	return err;
