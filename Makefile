@@ -65,7 +65,8 @@ bench-transport: deps
 ##   make check-core              the transport core in a simulator, in user space
 ##   make check-vm                scenarios on Debian's kernel (QEMU); ONLY=NAME selects
 ##   make check-uml               scenarios on the newest kernel (User-mode Linux); ONLY=NAME
-##   make check-uml-debug         the same with KASAN, lockdep, kmemleak and more: slow
+##   make check-uml-kasan         the same with KASAN, UBSAN, fault injection: slow
+##   make check-uml-lockdep       the same with lockdep, sleep-in-atomic checks, debug objects: slow
 ##   make check-goodput           speed under reordering, against stock rdma_rxe; wants an idle machine
 ##   make check-robustness        the attacks and faults of scenarios 74, 76..78 and 83 in their long forms
 ##   make soak                    everything at random on UML, verified, SOAK_SECONDS=1800
@@ -87,8 +88,8 @@ check-core:
 check-vm: deps
 	@$(VM)/suite-guests --name $@ --timeout $(or $(TIMEOUT),3600) --guests $(GUESTS) qemu $(ONLY)
 
-check-uml check-uml-debug: check-%: deps
-	@$(VM)/suite-guests --name $@ --timeout $(or $(TIMEOUT),$(if $(findstring debug,$*),5000,2400)) \
+check-uml check-uml-kasan check-uml-lockdep: check-%: deps
+	@$(VM)/suite-guests --name $@ --timeout $(or $(TIMEOUT),$(if $(filter uml,$*),2400,14000)) \
 		--guests $(GUESTS) $* $(ONLY)
 
 check-goodput: deps
@@ -134,7 +135,7 @@ lint:
 ##   make quick-uml CMD="..."     build what changed, boot UML, run CMD in it (quick-qemu: QEMU)
 ##   make rootfs uml-kernel       make the test root, the UML kernel; print where they are
 ##   make clean                   remove what was built here (not the cache)
-quick-uml quick-uml-debug quick-qemu: quick-%:
+quick-uml quick-uml-kasan quick-uml-lockdep quick-qemu: quick-%:
 	@$(VM)/run --machine $* --timeout $(or $(TIMEOUT),300) -- sh -c '$(CMD)'
 
 rootfs:
@@ -143,8 +144,8 @@ rootfs:
 uml-kernel:
 	@$(VM)/uml-kernel fast
 
-uml-kernel-debug:
-	@$(VM)/uml-kernel debug
+uml-kernel-kasan uml-kernel-lockdep: uml-kernel-%:
+	@$(VM)/uml-kernel $*
 
 clean:
 	@if [ -e tests/core/Makefile ]; then $(MAKE) --no-print-directory -C tests/core clean; fi
@@ -156,5 +157,5 @@ deps:
 	@$(VM)/host-deps
 
 .PHONY: help deps modules provider install uninstall deb check-all check-package check-patches demo bench bench-transport check check-core check-vm check-uml \
-	check-uml-debug check-build check-goodput check-robustness soak fuzz check-provider check-dissector lint quick-uml quick-uml-debug quick-qemu rootfs uml-kernel \
-	uml-kernel-debug clean
+	check-uml-kasan check-uml-lockdep check-build check-goodput check-robustness soak fuzz check-provider check-dissector lint quick-uml quick-uml-kasan quick-uml-lockdep quick-qemu rootfs uml-kernel \
+	uml-kernel-kasan uml-kernel-lockdep clean

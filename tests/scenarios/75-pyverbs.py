@@ -20,7 +20,7 @@ import tempfile
 import time
 
 import lib
-from lib import MACHINE, RESULTS, SLOW, note
+from lib import DEBUG_KERNEL, KIND, MACHINE, RESULTS, SLOW, note
 from one_device import OneDevice
 
 SUITE = "/opt/rdma-core/tests"
@@ -30,7 +30,7 @@ MODULES = ("addr", "atomic", "cq", "cq_events", "cqex", "device", "flow", "fork"
            "parent_domain", "pd", "qp", "qpex", "rdmacm", "relaxed_ordering", "rss_traffic",
            "shared_pd", "srq", "tag_matching")
 # The suite itself waits 10 s for a completion, 30 s for a test that has forked.
-PATIENCE = {"uml-debug": 8, "qemu": 4}.get(MACHINE, 1)
+PATIENCE = 4 if DEBUG_KERNEL or KIND == "qemu" else 1
 TEST_SECONDS = 45 * PATIENCE
 POLL_SECONDS = 10 * SLOW
 POLL_SECONDS_ALONE = 60 * SLOW
@@ -80,7 +80,7 @@ UD_TESTS = (
 
 def skip_is_fine(test, reason):
     return any(re.search(name, test) and re.search(text, reason)
-               and MACHINE.removesuffix("-debug") in machines.split()
+               and KIND in machines.split()
                for name, text, machines, _ in SKIPS)
 
 
@@ -233,7 +233,7 @@ def huge_pages():
 def main():
     huge_pages()
     done = {}
-    names = FEW if MACHINE in ("qemu", "uml-debug") else VARIANTS
+    names = FEW if DEBUG_KERNEL or KIND == "qemu" else VARIANTS
     # Arguments choose among both.
     names = [name for name in sys.argv[1:] if name in VARIANTS] or names
     modules = [name for name in sys.argv[1:] if name in MODULES] or MODULES

@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 REPO = pathlib.Path(__file__).resolve().parent.parent.parent
-SLOW = {"uml": 2, "uml-debug": 10}.get(os.environ.get("RXE_OOO_MACHINE"), 4)
+SLOW = {"uml": 2, "uml-kasan": 5, "uml-lockdep": 5}.get(os.environ.get("RXE_OOO_MACHINE"), 4)
 MARK = re.compile(r"<!-- (run|not run: .*?) -->\s*$")
 
 

@@ -38,8 +38,11 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 # Programs of ours: tests/vm/layer builds them there.
 os.environ["PATH"] += f":{REPO}/build/tools"
 RESULTS = pathlib.Path(os.environ.get("RXE_OOO_RESULTS", REPO / "build/results"))
-# Debug kernels are some 20 times slower: what lasts a time lasts longer, bandwidth is not judged.
-SLOW = 10 if MACHINE == "uml-debug" else 1
+# uml-kasan and uml-lockdep are machines of the kind uml, with a slower kernel.
+KIND = MACHINE.partition("-")[0]
+DEBUG_KERNEL = MACHINE != KIND
+# There, what lasts a time lasts longer, and bandwidth is not judged.
+SLOW = 5 if DEBUG_KERNEL else 1
 # Time limits are written for an idle machine; a busy one, which CI may get, is no fault of the
 # product's.  What ends, ends as soon as ever.
 PATIENCE = max(SLOW, 3)

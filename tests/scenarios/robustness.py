@@ -25,7 +25,7 @@ def amount(short):
     """So many inputs: ten times as many in the long form, fewer where machines are slow."""
     if LONG:
         return short * 10
-    return short // {"qemu": 5, "uml-debug": 10}.get(lib.MACHINE, 1)
+    return short // (10 if lib.DEBUG_KERNEL else 5 if lib.KIND == "qemu" else 1)
 
 
 @contextlib.contextmanager

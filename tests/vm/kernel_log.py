@@ -29,8 +29,17 @@ GOOD = re.compile("|".join((
     r"kasan: ", r"virtme-ng",
 )))
 
+# guest/main writes this when the machine is up: what its kernel says of itself before (UML does) is
+# no complaint about us.
+START = "guest: the command begins"
+
 # A report ends here at the latest.
 LINES = 60
+
+
+def since_the_start(text):
+    """What a log has of the command; all of it when the machine did not get so far."""
+    return text.rpartition(START)[2]
 
 
 def reports(text):

@@ -27,6 +27,7 @@ def program(name):
 
 suite = program("suite")
 guests = program("suite-guests")
+run = program("run")
 
 BAD = """
 WARNING: CPU: 0 PID: 1 at drivers/infiniband/sw/x.c:12 f+0x1/0x2
@@ -73,6 +74,19 @@ class KernelLog(unittest.TestCase):
         first, second = kernel_log.reports(log)
         self.assertTrue(first.endswith("end trace ]---"))
         self.assertTrue(second.startswith("BUG: KASAN"))
+
+
+    def test_only_what_comes_after_the_boot(self):
+        log = f"{BAD[1]}\n[    0.9] {kernel_log.START}\nfine\n"
+        self.assertEqual(kernel_log.reports(kernel_log.since_the_start(log)), [])
+        self.assertEqual(len(kernel_log.reports(kernel_log.since_the_start(log + BAD[0]))), 1)
+        self.assertEqual(len(kernel_log.reports(kernel_log.since_the_start(BAD[1]))), 1)
+
+    def test_every_debug_kernel_has_a_configuration(self):
+        for machine in run.BOOT_SECONDS:
+            kind, _, flavour = machine.partition("-")
+            if flavour:
+                self.assertTrue((VM / kind / f"config.{flavour}").exists(), machine)
 
 
 class Judge(unittest.TestCase):
