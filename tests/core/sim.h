@@ -68,6 +68,8 @@ struct sim_net_cfg {
 	u32 mark;		/* ... gets a congestion mark; 0: never */
 	u32 slow_every;		/* two paths: so many ppm take the one that is slower ... */
 	u32 slow_by;		/* ... by this, ns */
+	u32 pause_every;	/* ns: of half of the packets nothing arrives, again and again, ... */
+	u32 pause;		/* ... for so long, and then everything at once: a CPU is away */
 	u32 drop_control;	/* ppm of ACKs, NAKs and READ requests that are lost */
 	u32 routes;		/* the core's path p takes route p modulo this; 0: there are none */
 	struct sim_route route[ROUTES_MAX];

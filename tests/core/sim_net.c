@@ -269,6 +269,16 @@ static u64 route_time(struct sim *sim, u32 dir, u32 route, u64 at, u32 bytes)
 	return *busy + r->delay;
 }
 
+/* One of two CPUs is away now and then; its packets wait for it. */
+static u64 after_pause(struct sim *sim, const struct sim_net_cfg *c, u64 at)
+{
+	u64 since = c->pause ? at % c->pause_every : 0;
+
+	if (!c->pause || since >= c->pause || rng_chance(&sim->rng, 500000))
+		return at;
+	return at - since + c->pause;
+}
+
 static u64 arrival(struct sim *sim, u32 dir, u64 depart)
 {
 	const struct sim_net_cfg *c = &sim->cfg.net[dir];
@@ -276,6 +286,7 @@ static u64 arrival(struct sim *sim, u32 dir, u64 depart)
 
 	if (rng_chance(&sim->rng, c->slow_every))
 		at += c->slow_by;
+	at = after_pause(sim, c, at);
 	if (!rng_chance(&sim->rng, c->reorder))
 		return at;
 	sim->stats.reordered++;

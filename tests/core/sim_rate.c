@@ -20,6 +20,7 @@ struct rate_case {
 	u32 queue;		/* ns of the link: tail drop */
 	u32 mark;		/* ns */
 	u32 slow_by;		/* ns: half of the packets take a path that is slower by this */
+	u32 pause;		/* ns: so long, ten times a second, half of the packets wait */
 	u32 paths;		/* over which the core spreads its packets, two routes: ... */
 	u32 route[2];		/* ... the delay of each, ns, one way ... */
 	u32 route_speed;	/* ... how fast each is, 1/16 ns a byte ... */
@@ -66,6 +67,8 @@ static const struct rate_case cases[] = {
 	{ "slow link", MS, .speed = 16 * LINK, .queue = 100 * MS, .least = 0.9 },
 	{ "slow link loss 1%", MS, PERCENT, .speed = 16 * LINK, .queue = 100 * MS,
 	  .relative_to = 21, .least = 0.7 },
+	{ "one of two CPUs away", MS, .speed = LINK, .pause = 20 * MS, .relative_to = 1,
+	  .least = 0.8, .most_again = 0.0035 },	/* all in the first time: then it is known */
 };
 
 static const struct rate_case *now;
@@ -126,6 +129,8 @@ static void configure(struct sim *sim)
 		n->mark = now->mark;
 		n->slow_every = now->slow_by ? 50 * PERCENT : 0;
 		n->slow_by = now->slow_by;
+		n->pause_every = 100 * MS;
+		n->pause = now->pause;
 		n->routes = now->paths ? 2 : 0;
 		for (k = 0; k < n->routes; k++)
 			set_route(&n->route[k], k);

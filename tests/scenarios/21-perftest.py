@@ -31,9 +31,10 @@ def pingpong(program, *options):
     """One of ibv_devices' own programs; it checks nothing but that everything completes."""
     pair = SHARED.get()
     port = str(next(lib.PORTS))
+    count = "20" if "1048576" in options else "200"     # an emulated CPU moves 14 MB/s
 
     def argv(node):
-        return [program, "-d", node.dev, "-g", node.gid(), "-p", port, "-n", "200", *options]
+        return [program, "-d", node.dev, "-g", node.gid(), "-p", port, "-n", count, *options]
 
     server = pair.b.popen(argv(pair.b))
     try:
@@ -48,9 +49,9 @@ def pingpong(program, *options):
 
 def all_sizes(program):
     """perftest's -a: every power of two up to 8 MiB, two-sided."""
-    output = lib.perftest(SHARED.get(), program, "-a", "-n", "20", timeout=120)
+    output = lib.perftest(SHARED.get(), program, "-a", "-n", "6", timeout=120)
     expect(output is not None, "no end within two minutes")
-    lines = [line for line in output.splitlines() if line.split()[1:2] == ["20"]]
+    lines = [line for line in output.splitlines() if line.split()[1:2] == ["6"]]
     expect(len(lines) >= 22, f"only {len(lines)} sizes: {output[-500:]}")
 
 
@@ -67,7 +68,7 @@ for _op in ("write", "read", "send"):
         add_case(f"{_bw}-mtu-{_mtu}", bandwidth, _bw, "-m", _mtu, "-n", "200")
     if _op != "write":      # perftest has no events there: nothing completes at a WRITE's target
         add_case(f"{_bw}-events", bandwidth, _bw, "-e", "-n", "500")
-    add_case(f"{_bw}-8-queue-pairs", bandwidth, _bw, "-q", "8", "-n", "200")
+    add_case(f"{_bw}-8-queue-pairs", bandwidth, _bw, "-q", "8", "-n", "50")
     add_case(f"{_bw}-bidirectional", bandwidth, _bw, "-b", "-n", "300")
     add_case(f"{_bw}-all-sizes", all_sizes, _bw)
     add_case(f"{_bw}-depth-1", bandwidth, _bw, "-t", "1", "-n", "200")
@@ -84,7 +85,7 @@ add_case("ib_read_bw-outstanding-1", bandwidth, "ib_read_bw", "-o", "1", "-n", "
 for _kind in ATOMICS:
     add_case(f"ib_atomic_bw-{_kind}", bandwidth, "ib_atomic_bw", "-A", _kind, "-n", "1000")
     add_case(f"ib_atomic_lat-{_kind}", latency, "ib_atomic_lat", "-A", _kind, "-n", "500")
-add_case("ib_atomic_bw-8-queue-pairs", bandwidth, "ib_atomic_bw", "-q", "8", "-n", "200")
+add_case("ib_atomic_bw-8-queue-pairs", bandwidth, "ib_atomic_bw", "-q", "8", "-n", "50")
 for _op in ("write", "read", "send", "atomic"):
     add_case(f"ib_{_op}_bw-ipv6", lambda op=_op: bandwidth(f"ib_{op}_bw", "-n", "300", ip6=True))
     add_case(f"ib_{_op}_bw-placement-on", lambda op=_op: bandwidth(

@@ -143,8 +143,16 @@ void ooo_req_allow_repairs(struct ooo_ep *ep)
 	ep->req.repairs = max_t(u32, ep->req.repairs, FIRST_REPAIRS);
 }
 
-static void repair_was_needed(struct ooo_ep *ep)
+/*
+ * The packet that was sent again at @rec has arrived. If it is known sooner than
+ * a round trip usually takes, it may be the first copy that has.
+ */
+static void repair_arrived(struct ooo_ep *ep, const struct ooo_req_sent *rec, u32 tick)
 {
+	u64 base = ooo_path_base_rtt(&ep->req, rec->path);
+
+	if (ticks_ns(tick - rec->at) < base - base / 8)
+		return;
 	ep->req.repairs = min_t(u32, ep->req.repairs + 2, most_repairs(ep));
 }
 
@@ -243,7 +251,7 @@ void ooo_req_rack_arrival(struct ooo_ep *ep, u32 seq, const struct ooo_req_sent 
 	if (rec->flags & OOO_SENT_RESENT) {
 		if (earlier_copy(ep, seq, rec, tick))
 			return;
-		repair_was_needed(ep);
+		repair_arrived(ep, rec, tick);
 	} else if (likely(!req->path) || !req->backoff) {
 		ooo_req_rtt_take(req, rtt);
 		ooo_req_trip(&req->flow.trip, rtt, now);
