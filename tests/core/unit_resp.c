@@ -580,6 +580,56 @@ static void page_that_is_brought_in_is_waited_for(void)
 	ue_stop();
 }
 
+/* One PSN from far ahead is no evidence that all that follows in order is late. */
+static void far_packet_teaches_no_lateness(void)
+{
+	u64 before;
+	u32 i;
+
+	start(true);
+	only(0, 0, 1, 4);
+	only(2, 16, 1, 4);	/* sets the window */
+	only(1, 16, 1, 4);
+	before = ue.ep.resp.reorder.window;
+	only(1u << 22, 100, 2, 4);
+	for (i = 3; i < 3000; i++) {
+		ue_wait(100000);
+		only(i, 0, 1, 4);
+	}
+	CHECK(ue.ep.resp.reorder.window <= 4 * before);
+	CHECK(ue.ep.stat[OOO_STAT_GAPS] <= 3);
+	ue_stop();
+}
+
+/* A pause of the application after a NAK that nobody could answer is no round trip. */
+static void pause_is_no_round_trip(void)
+{
+	u32 naks;
+
+	start(true);
+	only(0, 0, 1, 4);
+	only(1u << 22, 100, 2, 4);
+	ue_wait(60000000000ull);
+	only(1, 0, 1, 4);
+	ue_wait(1000000000ull);
+	naks = ue_count(OOO_OP_ACK, OOO_AETH_NAK);
+	only(3, 0, 1, 4);	/* 2 is lost */
+	ue_wait(10000000000ull);
+	CHECK(ue_count(OOO_OP_ACK, OOO_AETH_NAK) >= naks + 2);
+	ue_stop();
+}
+
+/* One refused request is one, whoever counts. */
+static void refused_request_is_counted_once(void)
+{
+	start(true);
+	post_receives(1);
+	ue.recv_size = 8;
+	rx_send(0, 1, 64);
+	CHECK_EQ(ue.ep.stat[OOO_STAT_ERR_RESP], 1);
+	ue_stop();
+}
+
 #define RESP_TESTS(X)						\
 	X(early_write_is_placed_at_once)			\
 	X(early_write_waits_without_ooo)			\
@@ -614,6 +664,9 @@ static void page_that_is_brought_in_is_waited_for(void)
 	X(flush_and_atomic_write_are_answered)			\
 	X(without_memory_early_packets_are_dropped)		\
 	X(far_packets_are_dropped)				\
+	X(refused_request_is_counted_once)			\
+	X(far_packet_teaches_no_lateness)			\
+	X(pause_is_no_round_trip)				\
 	X(page_that_is_brought_in_is_waited_for)
 
 RESP_TESTS(ALSO_OVER_THE_WRAP)

@@ -59,11 +59,17 @@ void ooo_resp_gap_moved(struct ooo_ep *ep, u64 now)
 	struct ooo_resp *resp = &ep->resp;
 
 	if (resp->nak_at) {
-		learn_round_trip(resp, now - resp->nak_at);
+		learn_round_trip(resp, min_t(u64, now - resp->nak_at,
+					     (u64)ep->tun->reorder_max_us * 1000));
 		resp->nak_at = 0;
 	}
 	if (resp->missing && !ooo_before(resp->eseq, resp->missed))
 		resp->missing = false;
+	/* What was dropped far ahead, with nothing kept, says nothing of how late this one was. */
+	if (resp->missing && !resp->slots.in_use && !resp->reorder.asked_gap) {
+		resp->missing = false;
+		return ooo_reorder_close(&resp->reorder);
+	}
 	ooo_reorder_filled(&resp->reorder, ep->tun, now);
 }
 

@@ -5,7 +5,8 @@
 /* The request does not fit what was posted: ours ends with @status, the peer's with @nak. */
 static enum resp_verdict fail(struct ooo_ep *ep, enum ooo_status status, enum resp_verdict nak)
 {
-	ooo_count(ep, OOO_STAT_ERR_RESP);
+	if (ooo_is_uc(ep))
+		ooo_count(ep, OOO_STAT_ERR_RESP);	/* else the NAK is counted */
 	ooo_resp_recv_done(ep, status, NULL, 0);
 	return nak;
 }
