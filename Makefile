@@ -60,7 +60,7 @@ bench-transport: deps
 
 ##
 ## Test it:
-##   make check                   everything below, with totals
+##   make check                   test system, core, build, provider, dissector, uml and qemu, with totals
 ##   make check-all               and the packages and series, which take longer
 ##   make check-core              the transport core in a simulator, in user space
 ##   make check-vm                scenarios on Debian's kernel (QEMU); ONLY=NAME selects

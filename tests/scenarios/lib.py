@@ -46,6 +46,9 @@ SLOW = 5 if DEBUG_KERNEL else 1
 # Time limits are written for an idle machine; a busy one, which CI may get, is no fault of the
 # product's.  What ends, ends as soon as ever.
 PATIENCE = max(SLOW, 3)
+# What does not depend on the kernel's version the fast machine judges in full; the emulated one, which
+# takes ten times as long, shows that it works there. RXE_OOO_FULL=1: all of it there, too.
+BRIEF = MACHINE == "qemu" and not int(os.environ.get("RXE_OOO_FULL", "0"))
 
 
 # ----------------------------------------------------------------------

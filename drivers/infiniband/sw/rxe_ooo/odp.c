@@ -74,20 +74,43 @@ struct page *rxo_odp_page(const struct rxo_mr *mr, u64 addr)
 }
 
 /* What may have been written to through us is dirty, which the mapping does not know. */
-static void forget(unsigned long *entry)
+static u32 forget(unsigned long *entry, struct page **dirty, u32 num)
 {
 	if (*entry & ENTRY_WRITABLE)
-		set_page_dirty((struct page *)(*entry & ~ENTRY_WRITABLE));
+		dirty[num++] = (struct page *)(*entry & ~ENTRY_WRITABLE);
 	*entry = 0;
+	return num;
+}
+
+/*
+ * set_page_dirty() takes locks of the file system's that are taken elsewhere with softirqs on,
+ * and a softirq wants odp->lock: so it comes after that. @forgetting is held, so no other
+ * invalidation has let the memory manager take the pages away meanwhile.
+ */
+static void forget_some(struct rxo_odp *odp, struct odp_leaf *leaf, unsigned long start,
+			unsigned long end)
+{
+	struct page *dirty[BATCH];
+	u32 num = 0;
+
+	lockdep_assert_held(&odp->forgetting);
+	write_lock_bh(&odp->lock);
+	for (; start < end; start += PAGE_SIZE)
+		num = forget(entry_of(leaf, start), dirty, num);
+	write_unlock_bh(&odp->lock);
+	while (num)
+		set_page_dirty(dirty[--num]);
 }
 
 static void forget_in_leaf(struct rxo_odp *odp, struct odp_leaf *leaf, unsigned long start,
 			   unsigned long end)
 {
-	write_lock_bh(&odp->lock);
-	for (; start < end; start += PAGE_SIZE)
-		forget(entry_of(leaf, start));
-	write_unlock_bh(&odp->lock);
+	unsigned long next;
+
+	for (; start < end; start = next) {
+		next = min(end, start + BATCH * PAGE_SIZE);
+		forget_some(odp, leaf, start, next);
+	}
 }
 
 static void forget_range(struct rxo_odp *odp, unsigned long start, unsigned long end)
@@ -110,11 +133,16 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 {
 	struct rxo_odp *odp = container_of(notifier, struct rxo_odp, notifier);
 
+	if (mmu_notifier_range_blockable(range))
+		mutex_lock(&odp->forgetting);
+	else if (!mutex_trylock(&odp->forgetting))
+		return false;
 	/* From here on no fault takes up a page, so this can go in steps. */
 	write_lock_bh(&odp->lock);
 	mmu_interval_set_seq(notifier, seq);
 	write_unlock_bh(&odp->lock);
 	forget_range(odp, range->start, range->end);
+	mutex_unlock(&odp->forgetting);
 	return true;
 }
 
@@ -149,6 +177,7 @@ int rxo_odp_create(struct rxo_mr *mr, u64 start, u64 length)
 	if (!odp)
 		return -ENOMEM;
 	rwlock_init(&odp->lock);
+	mutex_init(&odp->forgetting);
 	xa_init(&odp->leaves);
 	first = start & PAGE_MASK;
 	last = PAGE_ALIGN(start + length);
@@ -170,7 +199,9 @@ void rxo_odp_destroy(struct rxo_odp *odp)
 	unsigned long index;
 
 	/* While the notifier is there the pages are the process's. */
+	mutex_lock(&odp->forgetting);
 	forget_range(odp, 0, ULONG_MAX);
+	mutex_unlock(&odp->forgetting);
 	mmu_interval_notifier_remove(&odp->notifier);
 	xa_for_each(&odp->leaves, index, leaf)
 		kfree(leaf);

@@ -14,6 +14,7 @@
 
 struct rxo_odp {
 	struct mmu_interval_notifier notifier;
+	struct mutex forgetting;	/* one at a time, as ib_umem_odp's umem_mutex */
 	/*
 	 * Copies hold it for reading, so a page that is found stays what it is
 	 * until the copy is over; invalidations and faults hold it for writing.
