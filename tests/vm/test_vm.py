@@ -139,6 +139,12 @@ class Alone(unittest.TestCase):
                          [("1.py", "a", "passed", "x: not within 6 s"),
                           ("1.py", "b", "passed", None), ("2.py", "a", "passed", None)])
 
+    def test_a_complaint_or_a_dead_machine_is_final(self):
+        self.assertTrue(guests.ended_well({1: 0, 2: 1}))
+        for status in (guests.COMPLAINED, 124, 125, -9):
+            self.assertFalse(guests.ended_well({1: 1, 2: status}))
+        self.assertIn("the kernel complained", (VM / "run").read_text(encoding="utf-8"))
+
     def test_what_fails_again_has_failed(self):
         first = [found("1.py", "a", "failed", "x: not within 6 s")]
         got = guests.replace(first, [found("1.py", "a", "failed", "x: not within 6 s")])
