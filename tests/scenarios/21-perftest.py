@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# machines: qemu
+# machines: qemu uml
 # timeout: 900
+# brief: ^ibv_rc_pingpong-(c|s1048576-m4096)$|bw-65536$|lat-8$|atomic_bw-FETCH|atomic_lat-CMP|lat-events$|write_bw-8-|send_bw-srq|bw-ipv6|bw-placement-on|inline|nothing-left
 """Unmodified verbs programs run over the device: ibv_*_pingpong and perftest, in their variants.
 
 Whether what they transfer is right is another scenario's question (xfer looks, these do not).

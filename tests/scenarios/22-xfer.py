@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 600
+# brief: noticed-(write|read)$|all-lengths-placement-on|mtu-(256|4096)-placement-on|ipv6-placement-on|psn-0xffffff|read-8
 """Verified transfers on a good network: every operation, all lengths, MTUs, elements, PSN wraps.
 
 And the verifier itself: it must notice a single wrong bit of one message of any operation.

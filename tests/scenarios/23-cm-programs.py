@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 500
+# brief: -ipv4$|^rping-|^mckey-[a-z-]*$|pingpong(-c)?$|write_bw-XRC|nothing-left
 """The programs of librdmacm and libibverbs run unmodified between two namespaces: over IPv4, IPv6 and
 link-local addresses, in order and with `netem delay 1ms reorder 75%`.
 

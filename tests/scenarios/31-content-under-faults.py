@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 900
+# brief: ^mix-everything-placement|^mix-reorder-placement-on|^read-reorder-placement-on
 """Whatever netem does to packets, every byte is right, in order, once.
 
 All operations mixed at random, all lengths, several elements, over every fault.  To see it fail:
@@ -53,7 +54,7 @@ for _on in (True, False):
         _count = "300" if _fault in ("loss", "corrupt", "everything") else "1000"
         add_case(f"mix-{_fault}-placement-{_how}", transfer, _fault, _on, "--op", "mix",
                  "-n", _count, *COMMON)
-    for _op in OPS if _on or not lib.BRIEF else ():
+    for _op in OPS:
         add_case(f"{_op}-reorder-placement-{_how}", lambda o=_op, on=_on: transfer(
             "reorder", on, "--op", o, "-n", "300", *COMMON,
             proof=o not in ("cmp_swap", "fetch_add")))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 180
+# brief: ^write-netem|^mix-|reordering|loss
 """Both ends on one device: works, and passes lo's qdisc, so that netem on lo is seen."""
 
 import json

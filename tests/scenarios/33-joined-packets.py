@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 180
+# brief: ^mix-|lo-joins|qdisc|capture|held|end$
 """Packets that go through the stack together (ooo_gso, and lo always): the same bytes arrive, and
 nobody who works on packets - a qdisc, a tc filter, a capture, netem - ever sees a list of them."""
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 600
+# brief: -mix-reorder-placement-on|noticed-write
 """Each operation of RC and of XRC, 64 KiB messages, 16 or more in flight, every byte checked, while
 lo reorders and duplicates, with placement off and on by the device's `ooo_default`.
 
@@ -53,9 +54,6 @@ for _op in ("write", "send", "read"):
 for _transport in ("rc", "xrc"):
     for _fault in NETEM:
         for _on in (True, False):
-            # Emulation is slow: there, what differs most.
-            if lib.MACHINE == "qemu" and (_fault, _on) != ("reorder", True):
-                continue
             for _op in OPS:
                 add_case(f"{_transport}-{_op}-{_fault}-placement-{'on' if _on else 'off'}",
                          transfer, _transport, _op, _fault, _on)

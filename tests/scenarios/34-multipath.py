@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 900
+# brief: both-routes|content-is-right
 """Packets of a queue pair over several UDP source ports (ooo_paths): ECMP by port spreads them over
 two routes, and what is sent arrives.
 

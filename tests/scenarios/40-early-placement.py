@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 600
+# brief: ^write-middle-held-early|^read-middle-response-held|^two-writes-and-send-early|^atomic-after
 """One packet is held back on the wire, and memory is watched meanwhile.
 
 The two ends are joined by a relay that forwards every packet but those with one chosen PSN, retries

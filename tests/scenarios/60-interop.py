@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 600
+# brief: ^mix-|^(write|send|read|fetch_add)-ours-is-\w+-placement-on|^ib_(write|read)_bw|^(write|read)-loss-ours-is-server-placement-on
 """An rxe_ooo end talks to a stock rdma_rxe end: both roles, all RC operations, content verified.
 
 Before 7.x the stock driver works in the initial namespace only: it stays there, ours goes into one.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 600
+# brief: ^ib_write_bw-client-killed$|^ib_read_bw-server-killed$|another-run|in-use
 """Programs are killed and devices taken away in mid-transfer: nothing is left, nothing waits."""
 
 import time

@@ -47,7 +47,8 @@ SLOW = 5 if DEBUG_KERNEL else 1
 # product's.  What ends, ends as soon as ever.
 PATIENCE = max(SLOW, 3)
 # What does not depend on the kernel's version the fast machine judges in full; the emulated one, which
-# takes ten times as long, shows that it works there. RXE_OOO_FULL=1: all of it there, too.
+# takes ten times as long, shows that it works there, by the cases that match a scenario's header
+# `# brief: REGEX`. RXE_OOO_FULL=1: all of it there, too.
 BRIEF = MACHINE == "qemu" and not int(os.environ.get("RXE_OOO_FULL", "0"))
 
 
@@ -107,10 +108,21 @@ def run_case(name, function):
     return False
 
 
+def brief_cases():
+    """The cases that an emulated machine runs: those that the scenario's header names, or all."""
+    header = pathlib.Path(sys.argv[0]).read_text(encoding="utf-8")
+    found = re.search(r"^# brief: (.*)$", header, re.MULTILINE)
+    chosen = [c for c in CASES if not found or re.search(found[1], c[0])]
+    if len(chosen) < len(CASES):
+        note(f"{len(chosen)} of {len(CASES)} cases, the rest on UML (RXE_OOO_FULL=1: all)")
+    return chosen
+
+
 def main():
     """Run all cases, or those whose names contain an argument."""
-    wanted = [(name, function) for name, function in CASES
-              if not sys.argv[1:] or any(a in name for a in sys.argv[1:])]
+    wanted = [c for c in CASES if any(a in c[0] for a in sys.argv[1:])]
+    if not sys.argv[1:]:
+        wanted = brief_cases() if BRIEF else CASES
     fine = [run_case(name, function) for name, function in wanted]
     sys.exit(0 if fine and all(fine) else 1)
 

@@ -8,11 +8,13 @@ A checker that never fails checks nothing, so what must fail is tried here.
 import importlib.machinery
 import importlib.util
 import pathlib
+import subprocess
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
 VM = pathlib.Path(__file__).resolve().parent
+REPO = VM.parent.parent
 sys.path.insert(0, str(VM))
 import kernel_log  # noqa: E402
 
@@ -149,6 +151,44 @@ class Alone(unittest.TestCase):
         first = [found("1.py", "a", "failed", "x: not within 6 s")]
         got = guests.replace(first, [found("1.py", "a", "failed", "x: not within 6 s")])
         self.assertEqual([(t["status"], t.get("alone")) for t in got], [("failed", None)])
+
+
+class Time(unittest.TestCase):
+    """A job that is ended after a time begins nothing that it cannot finish, and says so."""
+
+    def test_seconds_left(self):
+        self.assertIsNone(guests.seconds_left({}, 1000))
+        self.assertIsNone(guests.seconds_left({"RXE_OOO_BEGUN": "1"}, 1000))
+        self.assertEqual(guests.seconds_left({"RXE_OOO_MINUTES": "2"}, 1000), 120)
+        both = {"RXE_OOO_MINUTES": "2", "RXE_OOO_BEGUN": "930"}
+        self.assertEqual(guests.seconds_left(both, 1000), 50)
+        self.assertEqual(guests.seconds_left(both, 2000), 0)
+
+    def test_what_has_not_begun_is_a_skip_with_its_reason(self):
+        test = suite.no_time_left(pathlib.Path("10-x.py"), 50)
+        self.assertEqual((test["status"], test["scenario"]), ("skipped", "10-x.py"))
+        self.assertIn("not begun: 50 s were over", test["reason"])
+        self.assertFalse(guests.TIME_LIMIT.search(test["reason"]))
+
+    def test_a_guest_is_told(self):
+        self.assertEqual(guests.passed_on({"HOME": "/", "RXE_OOO_FULL": "1"}),
+                         ["env", "RXE_OOO_FULL=1"])
+
+
+class Brief(unittest.TestCase):
+    """What an emulated machine runs of a scenario is what its header names."""
+
+    def test_each_pattern_chooses_some_cases_and_leaves_some(self):
+        code = ("import runpy, sys; sys.path.insert(0, 'tests/scenarios'); import lib; "
+                "runpy.run_path(sys.argv[1], run_name='x'); "
+                "del sys.argv[0]; print(len(lib.brief_cases()), len(lib.CASES))")
+        for path in sorted((REPO / "tests/scenarios").glob("[0-9]*.py")):
+            if "\n# brief: " not in path.read_text(encoding="utf-8"):
+                continue
+            done = subprocess.run([sys.executable, "-B", "-c", code, str(path)], text=True, cwd=REPO,
+                                  capture_output=True, check=True)
+            chosen, every = (int(n) for n in done.stdout.splitlines()[-1].split())
+            self.assertTrue(0 < chosen < every, f"{path.name}: {chosen} of {every}")
 
 
 def main():
