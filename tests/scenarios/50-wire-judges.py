@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # machines: qemu uml
 # timeout: 600
-# brief: reordered|ipv6-placement-on
+# brief: reordered
 """The bytes on the wire in the eyes of others: scapy computes every ICRC anew, tshark dissects.
 
 A run of all RC operations is captured at both ends of a veth pair, over IPv4 and IPv6, with
