@@ -93,8 +93,8 @@ check-uml check-uml-kasan check-uml-lockdep: check-%: deps
 		--guests $(GUESTS) $* $(ONLY)
 
 check-goodput: deps
-	@$(VM)/run --machine $(or $(MACHINE),qemu) --name $@ --timeout $(or $(TIMEOUT),2400) -- \
-		$(VM)/suite 30-reorder-goodput
+	@$(VM)/run --machine $(or $(MACHINE),qemu) --name $@ --timeout $(or $(TIMEOUT),4000) -- \
+		env SCENARIO_ROUNDS=$(or $(SCENARIO_ROUNDS),10) $(VM)/suite 30-reorder-goodput
 
 check-robustness: deps
 	@$(VM)/run --machine $(or $(MACHINE),uml) --name $@ --timeout $(or $(TIMEOUT),14000) -- sh -c '\

@@ -12,7 +12,6 @@ wire as the others do.  Writes build/results/transport.json and .png.
 
 import argparse
 import json
-import math
 import pathlib
 import sys
 
@@ -98,24 +97,10 @@ class Row:
                "spurious": self.delta.get("spurious_retransmissions"), "verified": self.verified}
         for name, other in (("ratio", own), ("ratio_to_stock", stock)):
             if other:
-                row[name] = interval([a / b for a, b in zip(self.speeds, other.speeds) if b])
+                row[name] = lib.interval([a / b for a, b in zip(self.speeds, other.speeds) if b])
         if self.note:
             row["note"] = self.note
         return row
-
-
-def interval(values):
-    """{median, low, high, pairs}: the distribution-free 95 % interval of the median."""
-    if not values:
-        return None
-    ordered, n = sorted(values), len(values)
-    rank = 0
-    # The largest rank k with P(fewer than k of n below the median) <= 2.5 %.
-    while sum(math.comb(n, i) for i in range(rank + 1)) / 2**n <= 0.025:
-        rank += 1
-    low = max(rank - 1, 0)
-    return {"median": round(lib.median(values), 3), "low": round(ordered[low], 3),
-            "high": round(ordered[n - 1 - low], 3), "pairs": n}
 
 
 def find(rows, series, op, qdisc):

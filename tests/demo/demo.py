@@ -123,7 +123,8 @@ def measure(rounds, drivers=DRIVERS, verify=True):
         steps = sum(1 if row.slow else rounds for row in rows) + (len(rows) if verify else 0)
         progress = Progress(steps)
         for number in range(rounds):
-            for row in rows:
+            # The one that is measured first is the other each time.
+            for row in rows if number % 2 == 0 else reversed(rows):
                 if not (row.slow and number):
                     speed = row.attempt(row.measure)
                     progress.line(f"{row.name}: "
@@ -136,6 +137,12 @@ def measure(rounds, drivers=DRIVERS, verify=True):
     finally:
         for pair in pairs.values():
             pair.tear_down()
+
+
+def pair_ratios(rows, driver, ooo, op):
+    """Reordered to in order, of runs that followed each other."""
+    plain, mixed = (find(rows, driver, ooo, op, q).speeds for q in QDISCS)
+    return [b / a for a, b in zip(plain, mixed) if a]
 
 
 def find(rows, driver, ooo, op, qdisc):

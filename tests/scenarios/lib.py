@@ -17,6 +17,7 @@ and main() prints `ok NAME`, `not ok NAME - reason` or `skip NAME - reason` for 
 
 import contextlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -619,3 +620,17 @@ def verified(result):
 
 def median(values):
     return statistics.median(values)
+
+
+def interval(values):
+    """{median, low, high, pairs}: the distribution-free 95 % interval of the median."""
+    if not values:
+        return None
+    ordered, n = sorted(values), len(values)
+    rank = 0
+    # The largest rank k with P(fewer than k of n below the median) <= 2.5 %.
+    while sum(math.comb(n, i) for i in range(rank + 1)) / 2**n <= 0.025:
+        rank += 1
+    low = max(rank - 1, 0)
+    return {"median": round(median(values), 3), "low": round(ordered[low], 3),
+            "high": round(ordered[n - 1 - low], 3), "pairs": n}

@@ -175,6 +175,18 @@ class Time(unittest.TestCase):
                          ["env", "RXE_OOO_FULL=1"])
 
 
+class Interval(unittest.TestCase):
+    """The distribution-free 95 % interval of a median (binomial tables: 2nd to 9th of ten)."""
+
+    def test_ranks(self):
+        code = ("import sys; sys.path.insert(0, 'tests/scenarios'); import lib; "
+                "print([tuple(lib.interval(range(1, n + 1)).values()) for n in (2, 6, 10, 20)])")
+        done = subprocess.run([sys.executable, "-B", "-c", code], text=True, cwd=REPO,
+                              capture_output=True, check=True)
+        self.assertEqual(done.stdout.strip(),
+                         "[(1.5, 1, 2, 2), (3.5, 1, 6, 6), (5.5, 2, 9, 10), (10.5, 6, 15, 20)]")
+
+
 class Brief(unittest.TestCase):
     """What an emulated machine runs of a scenario is what its header names."""
 
